@@ -40,6 +40,8 @@ __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
 BEGIN = 1.2  # time of the preparation of message passing and of its first iteration, in estimated iterations
+EARLY = 0.5  # the same of pairs only, where a part of the first pass is enough for a labeling
+PROOF = 3  # time of the proof of pairs, in times of the preparation of their messages, at most
 GAIN = 0.1  # share of the gap that another bound has left, by which it must be raised at least
 FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
@@ -72,6 +74,7 @@ class Passing(Contestant):
         self.ascent: Ascent | None = None
         self._general: bool | None = None
         self._each = parameters.entry * numbers_in(f)  # seconds for an iteration
+        self._pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -84,7 +87,7 @@ class Passing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
         if self.ascent is None:
-            if not self.affords(BEGIN * self._each, stopping):
+            if not self.affords((EARLY if self._pairs else BEGIN) * self._each, stopping):
                 return
             began = stopping.seconds
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)
@@ -129,12 +132,17 @@ class Passing(Contestant):
 
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
         count = 1
-        while self.affords(self._each + ascent.passes.proving, stopping) and not stopping.check(self.cost):
+        begins = not ascent.iterations and ascent.passes.ends_early
+        while (begins or self.affords(self._each + ascent.passes.proving, stopping)) and not stopping.check(self.cost):
+            begins = False
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations
             why = ascent.run()
             if ascent.iterations > before:
                 self._each = (stopping.seconds - began) / (ascent.iterations - before)
+            elif stopping.remaining is not None:  # an iteration takes longer than the remaining time
+                self._each = self._needs = max(self._each, stopping.remaining)
+                return
             if why != "stopped":
                 if ascent.tightening or not self.tightening or ascent.passes.narrow or ascent.closed():
                     self._rest()
@@ -173,6 +181,15 @@ class Passing(Contestant):
         return self.ascent.passes if self.ascent is not None and self.ascent.iterations else None
 
     @property
+    def proving(self) -> float:
+        """Estimated seconds for the proof of the bound that the messages have, or will have."""
+        parameters, ascent, passes = self.parameters, self.ascent, self.passes
+        known = ascent is not None and self._pairs
+        seconds = PROOF * ascent.preparing if known and ascent else parameters.entry * numbers_in(self.f)
+        streams = self._pairs and not self.f.has_forbidden if passes is None else passes.streams
+        return seconds + (0.0 if streams else parameters.proof * self.f.entries)
+
+    @property
     def structured(self) -> bool:
         """Whether most tables are Potts or truncated linear, so that iterations take little time."""
         if self.ascent is not None and self._general is None:
@@ -182,7 +199,7 @@ class Passing(Contestant):
 
     def certify(self) -> None:
         """Compute the bound that the messages prove. O(size of all tables)"""
-        if self.ascent is not None and self.ascent.iterations:
+        if self.ascent is not None and (self.ascent.iterations or self.ascent.passes.ends_early):
             self.certified = max(self.certified, self.judge.rounded(self.ascent.passes.proven()))
 
 

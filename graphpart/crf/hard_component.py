@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graphpart.common.judge import Judge
 from graphpart.common.race import Race
 from graphpart.crf.anytime_search.refining import Refining
-from graphpart.crf.bounds.contestant import Contestant, ContestantParameters, numbers_in
+from graphpart.crf.bounds.contestant import Contestant, ContestantParameters
 from graphpart.crf.bounds.cutting import Cutting
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.certificates.judging import is_far, judge_of_labels
@@ -125,7 +125,7 @@ class HardComponent:
         remaining = stopping.remaining
         self._prepare(stopping)
         if remaining is not None:
-            needed = self._passed() + (0.0 if self.stripping.grid is None else self.stripping.proving)
+            needed = self.passing.proving + (0.0 if self.stripping.grid is None else self.stripping.proving)
             remaining -= min(needed, remaining / 4)
         self._within = stopping.child(remaining)
         turns = self._run(self._within)
@@ -136,20 +136,13 @@ class HardComponent:
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)
-        if self._may_end(self._passed(), stopping):
+        if self._may_end(self.passing.proving, stopping):
             self.passing.certify()
         if self.stripping.bound > self.passing.certified and self._may_end(self.stripping.proving, stopping):
             self.stripping.certify()
         if self.searching.portfolio is None and self.race.proven:
             self.close()
         return turns
-
-    def _passed(self) -> float:
-        """Estimated seconds of the proof of what message passing has found."""
-        passes = self.passing.passes
-        pairs = not self.f.has_forbidden and int(np.diff(self.f.scope_start).max(initial=0)) <= 2
-        read = 0 if (pairs if passes is None else passes.streams) else self.f.entries
-        return self.parameters.entry * numbers_in(self.f) + self.parameters.proof * read
 
     def _may_end(self, seconds: float, stopping: Stopping) -> bool:
         """Whether a proof that takes this number of seconds ends in time or a little late."""

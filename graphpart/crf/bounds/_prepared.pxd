@@ -7,7 +7,8 @@ from graphpart.kernels.types cimport cost_t, element_t, offset_t
 
 cdef class Prepared:
     cdef View view
-    cdef Py_ssize_t n, pair_count, large_count
+    cdef Py_ssize_t n, pair_count
+    cdef readonly Py_ssize_t large_count
     cdef double cap
     cdef gp_network net
     cdef readonly bint done_forward     # the direction of the latest pass

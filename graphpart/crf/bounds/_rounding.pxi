@@ -42,26 +42,48 @@ cdef class Network(Passing):
         return self.net.order[v] if self.net.order != NULL else <element_t>v
 
     def round(self, element_t[::1] labels):
-        """A labeling, after a pass in reverse: each variable takes its best label given the earlier variables."""
-        cdef element_t v, y, best
-        cdef offset_t i, at
-        cdef double* belief = &self.given[0]
+        """Change labels: after a pass in reverse, each variable takes its best label given the earlier variables.
+
+        After a pass in order, of pairs only, which need not be complete, each variable that it visited takes its best
+        label given the later ones.
+        """
+        cdef element_t v
+        cdef Py_ssize_t part = self.front.shape[0]
         with nogil:
-            for v in range(self.n):
-                at = gp_first(&self.net, v)
-                for y in range(self.domains[v]):
-                    belief[y] = self.unary[at + y]
-                for i in range(self.later_start[v], self.later_start[v + 1]):
-                    gp_add_message(&self.net, i, self.domains[v], belief)
-                for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
-                    self._add_entries(&self.pairs[self.earlier[i]], True, &labels[0], belief)
-                for i in range(self.large_rows[v], self.large_rows[v + 1]):
-                    self._condition(self.large_of[i], v, &labels[0], belief)
-                best = 0
-                for y in range(1, self.domains[v]):
-                    if belief[y] < belief[best]:
-                        best = y
-                labels[self._number(v)] = best
+            if not self.done_forward:
+                for v in range(self.n):
+                    self._choose(v, &labels[0])
+            else:
+                while part > 0:
+                    part -= 1
+                    v = self.front[part]
+                    while v > self.ends[part]:
+                        v -= 1
+                        self._choose(v, &labels[0])
+
+    cdef void _choose(self, element_t v, element_t* labels) noexcept nogil:
+        """Give a variable its best label, given those of the variables whose messages to it are not the latest ones."""
+        cdef element_t y, best = 0
+        cdef offset_t i, at = gp_first(&self.net, v)
+        cdef double* belief = &self.given[0]
+        for y in range(self.domains[v]):
+            belief[y] = self.unary[at + y]
+        for i in range(self.later_start[v], self.later_start[v + 1]):
+            if self.done_forward:
+                self._add_entries(&self.pairs[i], False, labels, belief)
+            else:
+                gp_add_message(&self.net, i, self.domains[v], belief)
+        for i in range(self.earlier_start[v], self.earlier_start[v + 1]):
+            if self.done_forward:
+                gp_add_message(&self.net, self.earlier[i], self.domains[v], belief)
+            else:
+                self._add_entries(&self.pairs[self.earlier[i]], True, labels, belief)
+        for i in range(self.large_rows[v], self.large_rows[v + 1]):
+            self._condition(self.large_of[i], v, labels, belief)
+        for y in range(1, self.domains[v]):
+            if belief[y] < belief[best]:
+                best = y
+        labels[self._number(v)] = best
 
     cdef void _add_entries(self, const gp_pair* p, bint to_later, const element_t* labels, double* belief) noexcept nogil:
         """Add the entries of the table of a pair for the labels of one end, given the label of the other."""

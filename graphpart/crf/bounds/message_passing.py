@@ -43,7 +43,7 @@ WINDOW = 10  # number of iterations over which the rise of the bound is measured
 LITTLE = 0.01  # rise over a window, as a share of the gap, below which the bound is tightened
 LEAST = 0.001  # rise over a window, as a share of the gap, below which the run ends if no cycle is left to add
 CERTIFYING = 5e-8  # seconds to make the certificate, for each entry or message; at most a quarter of the time limit
-BOUNDING = 2e-8  # seconds to prove the bound of pairs, for each message; at most half of the time limit
+BOUNDING = 1e-8  # seconds to prove the bound of pairs, for each message; at most half of the time limit
 DENSE, EVERY = 16, 8  # rounding after the first 1, 2, 4, 6, ... iterations, then with this period
 
 
@@ -140,6 +140,8 @@ class Ascent:
         Seconds and bound after each iteration, up to rounding.
     iterations, since : int
         The number of iterations in all runs, and since the bound was last tightened or found to rise.
+    preparing : float
+        Seconds that it took to prepare messages.
     whole : bool
         Whether this is the whole problem of `stopping`, which then records better bounds; default: it is not.
     """
@@ -148,7 +150,9 @@ class Ascent:
         self, f: FactorGraph, stopping: Stopping, initial: NDArray[np.int32] | None = None, tightening: bool = True
     ) -> None:
         self.f, self.stopping, self.tightening = f, stopping, tightening
+        began = stopping.seconds
         self.passes = Passes(f)
+        self.preparing = stopping.seconds - began  # seconds; rounding takes less
         self.labels = least_labels(f._view(), self.passes.unary) if initial is None else initial
         self.cost = f.evaluate_labels(self.labels)
         self.bounds: list[tuple[float, float]] = []
@@ -168,7 +172,7 @@ class Ascent:
             passes.bound = self.f.constant
             return "there are no variables"
         while not stopping.check(self.cost) and not self._must_prove():
-            if not passes.iterate(self.cost, stopping):
+            if not (passes.iterate(self.cost, stopping) if self.iterations else self._first()):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
             if self.whole and not passes.narrow:
@@ -202,6 +206,20 @@ class Ascent:
             return self._met()
         return "stopped"
 
+    def _first(self) -> bool:
+        """The first iteration; if it cannot end in time, a labeling from the part of it that can."""
+        stopping, passes, began = self.stopping, self.passes, self.stopping.seconds
+        left = stopping.remaining
+        if left is None or not passes.ends_early:
+            return passes.iterate(self.cost, stopping)
+        if passes.one_way(True, self.cost, stopping.child(max(left - self.preparing, 0.0))):
+            took, left = stopping.seconds - began, stopping.remaining
+            if left is None or left >= took + self.preparing:
+                return passes.one_way(False, self.cost, stopping)
+        self.round()
+        stopping.stop(Status.TIME_LIMIT)
+        return False
+
     def run_whole(self, stopping: Stopping) -> str:
         """Run with the limits of a whole problem, less the time for the proof of the bound; return the reason."""
         passes, left, kept = self.passes, stopping.remaining, None
@@ -218,7 +236,7 @@ class Ascent:
     def round(self) -> None:
         """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""
         self.rounded = self.iterations
-        labels, cost = self.passes.rounded(self.stopping.child())
+        labels, cost = self.passes.rounded(self.stopping.child(), self.labels)
         if cost < self.cost:
             self.labels, self.cost = labels, cost
             self.stopping.record(cost)

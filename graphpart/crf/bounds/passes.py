@@ -237,12 +237,14 @@ class Passes:
 
     def iterate(self, cost: float, stopping: Stopping) -> bool:
         """One pass forward and one in reverse; False if they were stopped in between."""
-        for forward in (True, False):
-            total, whole = self.half(forward, cost, stopping)
-            if not whole:
-                return False
+        return all(self.one_way(forward, cost, stopping) for forward in (True, False))
+
+    def one_way(self, forward: bool, cost: float, stopping: Stopping) -> bool:
+        """One pass forward or in reverse, which raises the bound; False if it was stopped in between."""
+        total, whole = self.half(forward, cost, stopping)
+        if whole:
             self.bound = math.ldexp(total, self.exponent) + self.f.constant
-        return True
+        return whole
 
     def half(self, forward: bool, cost: float, stopping: Stopping) -> tuple[float, bool]:
         """A pass forward or in reverse; (the sum of the minima taken out, whether it is complete)."""
@@ -272,17 +274,22 @@ class Passes:
         """Whether the bound is above all finite energies, up to rounding."""
         return self.f.has_forbidden and self.bound - self.f.constant > math.ldexp(self.cap / 2, self.exponent)
 
-    def round(self) -> Elements:
-        """A labeling by rounding; only after a pass in reverse."""
-        labels = np.zeros(self.f.n, np.int32)
+    @property
+    def ends_early(self) -> bool:
+        """Whether labelings can be rounded from a pass forward alone, even if it is not complete."""
+        return not self.network.large_count
+
+    def round(self, labels: Elements | None = None) -> Elements:
+        """A labeling by rounding; after a pass forward, of other labels, which stay where it has not been."""
+        labels = np.zeros(self.f.n, np.int32) if labels is None else labels.copy()
         self.network.round(labels)
         return labels
 
-    def rounded(self, stopping: Stopping) -> tuple[Elements, float]:
-        """The labeling by rounding, improved by iterated conditional modes, and its energy."""
+    def rounded(self, stopping: Stopping, labels: Elements | None = None) -> tuple[Elements, float]:
+        """The labeling by rounding (see `round`), improved by iterated conditional modes, and its energy."""
+        labels = self.round(labels)
         if not self.narrow:
-            return improve(self.f, self.round(), stopping, "sweep")
-        labels = self.round()
+            return improve(self.f, labels, stopping, "sweep")
         self.network.descend(labels, self.f.evaluate_labels(labels), stopping)
         return labels, self.f.evaluate_labels(labels)
 

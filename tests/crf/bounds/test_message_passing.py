@@ -11,8 +11,9 @@ from strategies_crf import factor_graphs, random_factor_graph
 from trials import trials
 
 import graphpart as gp
+from graphpart.crf.bounds import passes as passes_module
 from graphpart.crf.bounds.lower_bound import BOUNDS, lower_bound
-from graphpart.crf.bounds.message_passing import message_passing
+from graphpart.crf.bounds.message_passing import Ascent, message_passing
 from graphpart.crf.bounds.passes import Passes
 from graphpart.generate.factor_grid import grid_pairs
 from graphpart.stopping import Stopping
@@ -339,6 +340,46 @@ def test_stopping_within_a_pass_leaves_messages_that_prove_a_bound():
         assert k % 2 or not whole
         c = passes.certificate("stopped")
         assert c.verify(f) and negative - 1e-9 <= c.bound <= gp.crf.icm(f).cost
+
+
+@pytest.mark.parametrize("large", [2**27, 0])
+@pytest.mark.parametrize("visited", [16, 40])
+def test_labels_from_a_pass_forward_are_the_best_where_it_has_been(visited, large, monkeypatch):
+    """On a chain, given the labels where it has not been: least energies by dynamic programming."""
+    monkeypatch.setattr(passes_module, "LARGE", large)
+    rng = np.random.default_rng(1)
+    for labels in (2, 3, 4):
+        unary, tables = rng.random((40, labels)), rng.random((39, labels, labels))
+        f = gp.FactorGraph.from_arrays(
+            [labels] * 40, [(np.arange(40)[:, None], unary), (np.stack([np.arange(39), np.arange(1, 40)], 1), tables)]
+        )
+        passes, stopping = Passes(f), Stopping(max_iterations=1)
+        stopping.iterations = int(visited < 40)  # it then ends after the first variables between two looks at it
+        assert passes.half(True, np.inf, stopping)[1] == (visited == 40)
+        start = rng.integers(0, labels, 40, dtype=np.int32)
+        kept = start.copy()
+        found = passes.round(start)
+        assert (start == kept).all() and (found[visited:] == start[visited:]).all()
+        least = unary[0]
+        for v in range(1, 40):
+            least = (least[:, None] + tables[v - 1]).min(axis=0)
+            if v >= visited:
+                least = np.where(np.arange(labels) == start[v], least, np.inf)
+            least = least + unary[v]
+        assert f.evaluate_labels(found) == pytest.approx(least.min(), abs=1e-4 if large == 0 else 1e-12)
+        assert f.evaluate_labels(found) < f.evaluate_labels(start)
+
+
+def test_a_first_iteration_that_cannot_end_gives_labels_nevertheless():
+    f = grid(60, 4)
+    icm = gp.crf.icm(f)
+    ascent = Ascent(f, Stopping(1e9), icm.labels)
+    ascent.preparing = np.inf  # rounding would take all the time that is left
+    assert ascent.run() == "stopped" and ascent.iterations == 0 and ascent.stopping.reason == gp.Status.TIME_LIMIT
+    assert ascent.cost < icm.cost and ascent.cost == f.evaluate_labels(ascent.labels)
+    assert ascent.certificate("message-passing").verify(f)
+    ascent = Ascent(f, Stopping(1e9, 1), icm.labels)
+    assert ascent.run() == "stopped" and ascent.iterations == 1 and ascent.cost < icm.cost
 
 
 @pytest.mark.parametrize("labels", [2, 3])
