@@ -279,6 +279,12 @@ class Race:
             if self.told is not None:
                 self.told(self.cost, self.bound)
 
+    def is_near(self, contestant: Contestant, stopping: Stopping) -> bool:
+        """Whether the bound of a prover would meet the cost in time, or whether its pace is still unknown."""
+        left = stopping.remaining
+        records = [record for record in self._records if record.contestant is contestant]
+        return left is None or any(self._is_near(record, left) for record in records)
+
     def _give(self, record: _Record, share: float, stopping: Stopping, until: float | None) -> None:
         """One turn of a contestant with this share of the time."""
         one, cost, bound, began = record.contestant, self.cost, self.bound, stopping.seconds

@@ -41,7 +41,6 @@ __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 Labels = NDArray[np.int32]
 BEGIN = 1.2  # time of the preparation of message passing and of its first iteration, in estimated iterations
 EARLY = 0.5  # the same of pairs only, where a part of the first pass is enough for a labeling
-PROOF = 3  # time of the proof of pairs, in times of the preparation of their messages, at most
 GAIN = 0.1  # share of the gap that another bound has left, by which it must be raised at least
 FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
@@ -75,6 +74,7 @@ class Passing(Contestant):
         self._general: bool | None = None
         self._each = parameters.entry * numbers_in(f)  # seconds for an iteration
         self._pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
+        self.pace = 1.0  # how many times as long as estimated the first turn took, if longer
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
     def offer(self, labels: Labels, cost: float) -> None:
@@ -140,6 +140,9 @@ class Passing(Contestant):
             why = ascent.run()
             if ascent.iterations > before:
                 self._each = (stopping.seconds - began) / (ascent.iterations - before)
+                if before == 0:
+                    took = self._each + ascent.preparing
+                    self.pace = max(1.0, took / (BEGIN * self.parameters.entry * numbers_in(self.f)))
             elif stopping.remaining is not None:  # an iteration takes longer than the remaining time
                 self._each = self._needs = max(self._each, stopping.remaining)
                 return
@@ -184,8 +187,9 @@ class Passing(Contestant):
     def proving(self) -> float:
         """Estimated seconds for the proof of the bound that the messages have, or will have."""
         parameters, ascent, passes = self.parameters, self.ascent, self.passes
-        known = ascent is not None and self._pairs
-        seconds = PROOF * ascent.preparing if known and ascent else parameters.entry * numbers_in(self.f)
+        seconds = parameters.entry * numbers_in(self.f)
+        if ascent is not None and self._pairs:
+            seconds = ascent.preparing + min(2.0 * ascent.preparing, ascent.lasted / 2)
         streams = self._pairs and not self.f.has_forbidden if passes is None else passes.streams
         return seconds + (0.0 if streams else parameters.proof * self.f.entries)
 
@@ -294,6 +298,8 @@ class Searching(Contestant):
         pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2 < int(f.domains.max(initial=0))
         self.done = pairs and numbers_in(f) > MOST  # it would take several times the memory of expansion
         self._early: tuple[Future[Portfolio], Stopping] | None = None
+        self._within: Stopping | None = None  # of the latest turn
+        self._round = 0.0  # seconds of the latest round
 
     @property
     def begun(self) -> bool:
@@ -307,8 +313,13 @@ class Searching(Contestant):
 
     @property
     def needs(self) -> float:
-        """Seconds that the next step needs; inf while another thread works, because a turn would only wait."""
-        return math.inf if self.works_aside else self._needs
+        """Seconds that the next step needs; inf while another thread works, because a turn would only wait.
+
+        Another round takes as long as the latest one, or is ended by the time limit.
+        """
+        left = None if self._within is None else self._within.remaining
+        needs = self._needs if left is None else min(self._round, left)
+        return math.inf if self.works_aside else needs
 
     def begin(self, stopping: Stopping) -> None:
         """Begin a first annealing in another thread, if there is a processor for it."""
@@ -363,8 +374,11 @@ class Searching(Contestant):
             self.portfolio.run(stopping.child(), max(1, min(self.parameters.idle, few)))
             self.done = True
         else:
+            self._within = stopping
             while not self.portfolio.done and not stopping.check(self.cost):
+                began = stopping.seconds
                 self.portfolio.run(stopping.child(iterations=1))
+                self._round = stopping.seconds - began
                 if stopping.seconds >= until:
                     break
         self.take(self.portfolio.labels, self.portfolio.cost)

@@ -146,7 +146,8 @@ class HardComponent:
 
     def _may_end(self, seconds: float, stopping: Stopping) -> bool:
         """Whether a proof that takes this number of seconds ends in time or a little late."""
-        return stopping.remaining is None or seconds <= 2 * stopping.remaining + self.parameters.late
+        late = self.parameters.late * max(1.0, self.limit or 0.0)
+        return stopping.remaining is None or seconds <= 2 * stopping.remaining + late
 
     def close(self) -> None:
         """End the search in another thread."""
@@ -204,8 +205,9 @@ class HardComponent:
         )
 
     def _searches_late(self) -> bool:
-        """Whether the first round of search takes much of the time."""
-        return self.limit is not None and self.searching.first_round() > self.parameters.first_round * self.limit
+        """Whether the first round of search takes much of the time, at the pace of message passing in this run."""
+        seconds = self.searching.first_round() * self.passing.pace
+        return self.limit is not None and seconds > self.parameters.first_round * self.limit
 
     def _no_search(self) -> bool:
         """Whether a long first round of search should wait, since a bound still rises or the gap is already small."""
@@ -213,7 +215,8 @@ class HardComponent:
         if self._strips_lead():
             return True
         hard = race.cost == math.inf or race.cost - race.bound > self.parameters.hard * (race.cost - self.least)
-        return not (self.passing.rests and hard)
+        rests = self.passing.rests or not race.is_near(self.passing, self._within)
+        return not (rests and hard)
 
     def _strips_lead(self) -> bool:
         """Whether others leave the time to strips. They do not if tables are structured, so that messages are fast."""

@@ -30,11 +30,11 @@ class ContestantParameters:
 
     entry: float = 2e-8  #: seconds per number (see `numbers_in`) for a step that reads all tables once
     proof: float = 3e-9  #: seconds per table entry, also of shared tables, for the bound that messages prove
-    moved: float = 1e-6  #: seconds per variable for an expansion
+    moved: float = 5e-7  #: seconds per variable for an expansion
     prepared: float = 3.5e-7  #: seconds per variable to prepare expansions, which reads all tables in addition
     operation: float = 5e-9  #: seconds per addition, for steps whose work grows with a third power
     shrinking: float = 2e-7  #: seconds per table entry to prepare branch and bound
-    late: float = 0.1  #: seconds that a proof at the end may take beyond twice the remaining time
+    late: float = 0.05  #: share of the time, or of a second, that a proof may take beyond twice the remaining time
     affordable: float = 2.0**18  #: table entries, per second left, up to which expensive methods begin
     leading: float = 0.6  #: share of the time that strips may take before most others begin
     sweeps: float = 700.0  #: duration of the first round of search, in sweeps of annealing

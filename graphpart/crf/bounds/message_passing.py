@@ -140,8 +140,8 @@ class Ascent:
         Seconds and bound after each iteration, up to rounding.
     iterations, since : int
         The number of iterations in all runs, and since the bound was last tightened or found to rise.
-    preparing : float
-        Seconds that it took to prepare messages.
+    preparing, lasted : float
+        Seconds that it took to prepare messages, and for the first pass, inf if they are unknown.
     whole : bool
         Whether this is the whole problem of `stopping`, which then records better bounds; default: it is not.
     """
@@ -157,7 +157,7 @@ class Ascent:
         self.cost = f.evaluate_labels(self.labels)
         self.bounds: list[tuple[float, float]] = []
         self.iterations = self.since = self.rounded = 0
-        self.whole = False
+        self.whole, self.lasted = False, math.inf
         stopping.record(self.cost)
 
     @property
@@ -213,8 +213,8 @@ class Ascent:
         if left is None or not passes.ends_early:
             return passes.iterate(self.cost, stopping)
         if passes.one_way(True, self.cost, stopping.child(max(left - self.preparing, 0.0))):
-            took, left = stopping.seconds - began, stopping.remaining
-            if left is None or left >= took + self.preparing:
+            self.lasted, left = stopping.seconds - began, stopping.remaining
+            if left is None or left >= self.lasted + self.preparing:
                 return passes.one_way(False, self.cost, stopping)
         self.round()
         stopping.stop(Status.TIME_LIMIT)
