@@ -40,7 +40,7 @@ __all__ = ["Expanding", "Passing", "Relaxing", "Searching"]
 
 Labels = NDArray[np.int32]
 BEGIN = 1.2  # time of the preparation of message passing and of its first iteration, in estimated iterations
-EARLY = 0.5  # the same of pairs only, where a part of the first pass is enough for a labeling
+EARLY = 0.4  # of pairs only, without the preparation; a part of the first pass is enough for a labeling
 GAIN = 0.1  # share of the gap that another bound has left, by which it must be raised at least
 FAR = 0.25  # share of the first gap; a bound that would leave more of it is far
 
@@ -87,7 +87,8 @@ class Passing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
         if self.ascent is None:
-            if not self.affords((EARLY if self._pairs else BEGIN) * self._each, stopping):
+            early = EARLY * self._each + self.parameters.prepared * self.f.n
+            if not self.affords(early if self._pairs else BEGIN * self._each, stopping):
                 return
             began = stopping.seconds
             self.ascent = Ascent(self.f, stopping.child(), self.labels, self.tightening and until is None)

@@ -172,6 +172,7 @@ class Ascent:
             passes.bound = self.f.constant
             return "there are no variables"
         while not stopping.check(self.cost) and not self._must_prove():
+            began = stopping.seconds
             if not (passes.iterate(self.cost, stopping) if self.iterations else self._first()):
                 break
             self.bounds.append((stopping.seconds, passes.bound))
@@ -182,7 +183,7 @@ class Ascent:
             self.since += 1
             self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:
-                self.round()
+                self.round(None if stopping.remaining is None else stopping.seconds - began)
                 if self.whole and passes.narrow:  # the bound of the pass may be above the proven one
                     stopping.raise_bound(passes.proven())
             ended = stopping.step(self.cost)
@@ -233,10 +234,10 @@ class Ascent:
             stopping.stop(self.stopping.reason)
         return why
 
-    def round(self) -> None:
-        """A labeling by rounding, improved by iterated conditional modes; kept if it is the best."""
+    def round(self, seconds: float | None = None) -> None:
+        """A labeling by rounding, improved by iterated conditional modes for some seconds; kept if it is the best."""
         self.rounded = self.iterations
-        labels, cost = self.passes.rounded(self.stopping.child(), self.labels)
+        labels, cost = self.passes.rounded(self.stopping.child(seconds), self.labels)
         if cost < self.cost:
             self.labels, self.cost = labels, cost
             self.stopping.record(cost)
