@@ -134,7 +134,10 @@ class Passing(Contestant):
     def _in_time(self, ascent: Ascent, stopping: Stopping, until: float) -> None:
         count = 1
         begins = not ascent.iterations and ascent.passes.ends_early
-        while (begins or self.affords(self._each + ascent.passes.proving, stopping)) and not stopping.check(self.cost):
+        while not stopping.check(self.cost):
+            each = min(self._each, 2.0 * ascent.lasted)  # after which rounding is not always done, or is ended
+            if not (begins or self.affords(each + ascent.passes.proving, stopping)):
+                return
             begins = False
             ascent.stopping = stopping.child(iterations=count)
             began, before = stopping.seconds, ascent.iterations

@@ -77,9 +77,12 @@ class HardComponent:
         self.f, self.told, self.limit, self._stopping = f, told, stopping.remaining, stopping
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
-        soon = stopping.child(None if self.limit is None else SOON * self.limit)
-        labels, cost = improve(f, labels, soon, "sweep")
-        self._first_ends = not soon.check(cost)  # whether no label of the first labeling alone can be improved
+        soon, cost = stopping.child(None if self.limit is None else SOON * self.limit), f.evaluate_labels(labels)
+        if self.limit is None or parameters.prepared * f.n <= SOON * self.limit:
+            labels, cost = improve(f, labels, soon, "sweep")
+            self._first_ends = not soon.check(cost)  # whether no label of the first labeling alone can be improved
+        else:
+            self._first_ends = False
         seed = int(rng.integers(2**31))
         nominal = NOMINAL if self.limit is None else self.limit
         self.stripping = Stripping(
@@ -129,10 +132,6 @@ class HardComponent:
             remaining -= min(needed, remaining / 4)
         self._within = stopping.child(remaining)
         turns = self._run(self._within)
-        if not self._first_ends and not self.race.proven:  # where little else had time
-            self._first_ends = True
-            self.searching.take(*improve(self.f, self.race.labels, self._within, "sweep"))
-            self.race.take(self.searching)
         if not self.race.proven:  # however the race ended
             self.searching.collect()
             self.race.take(self.searching)
@@ -140,6 +139,11 @@ class HardComponent:
             self.passing.certify()
         if self.stripping.bound > self.passing.certified and self._may_end(self.stripping.proving, stopping):
             self.stripping.certify()
+        improved = self.passing.passes is not None and self.passing.cost <= self.race.cost  # by its rounding
+        if not (self._first_ends or improved or self.race.proven):  # where little else had time
+            self._first_ends = True
+            self.searching.take(*improve(self.f, self.race.labels, self._within, "sweep"))
+            self.race.take(self.searching)
         if self.searching.portfolio is None and self.race.proven:
             self.close()
         return turns

@@ -31,7 +31,7 @@ class ContestantParameters:
     entry: float = 2e-8  #: seconds per number (see `numbers_in`) for a step that reads all tables once
     proof: float = 3e-9  #: seconds per table entry, also of shared tables, for the bound that messages prove
     moved: float = 5e-7  #: seconds per variable for an expansion
-    prepared: float = 3.5e-7  #: seconds per variable to prepare expansions, which reads all tables in addition
+    prepared: float = 2.5e-7  #: seconds per variable to prepare expansions, which reads all tables in addition
     operation: float = 5e-9  #: seconds per addition, for steps whose work grows with a third power
     shrinking: float = 2e-7  #: seconds per table entry to prepare branch and bound
     late: float = 0.05  #: share of the time, or of a second, that a proof may take beyond twice the remaining time

@@ -141,7 +141,7 @@ class Ascent:
     iterations, since : int
         The number of iterations in all runs, and since the bound was last tightened or found to rise.
     preparing, lasted : float
-        Seconds that it took to prepare messages, and for the first pass, inf if they are unknown.
+        Seconds that it took to prepare messages, and for the latest iteration without rounding; inf before the first.
     whole : bool
         Whether this is the whole problem of `stopping`, which then records better bounds; default: it is not.
     """
@@ -175,6 +175,7 @@ class Ascent:
             began = stopping.seconds
             if not (passes.iterate(self.cost, stopping) if self.iterations else self._first()):
                 break
+            self.lasted = stopping.seconds - began
             self.bounds.append((stopping.seconds, passes.bound))
             if self.whole and not passes.narrow:
                 stopping.raise_bound(passes.bound)
@@ -183,7 +184,7 @@ class Ascent:
             self.since += 1
             self.iterations = k = self.iterations + 1
             if k in (1, 2) or k % (2 if k <= DENSE else EVERY) == 0:
-                self.round(None if stopping.remaining is None else stopping.seconds - began)
+                self.round(None if stopping.remaining is None else self.lasted)
                 if self.whole and passes.narrow:  # the bound of the pass may be above the proven one
                     stopping.raise_bound(passes.proven())
             ended = stopping.step(self.cost)
@@ -214,8 +215,8 @@ class Ascent:
         if left is None or not passes.ends_early:
             return passes.iterate(self.cost, stopping)
         if passes.one_way(True, self.cost, stopping.child(max(left - self.preparing, 0.0))):
-            self.lasted, left = stopping.seconds - began, stopping.remaining
-            if left is None or left >= self.lasted + self.preparing:
+            self.lasted, left = 2 * (stopping.seconds - began), stopping.remaining
+            if left is None or left >= self.lasted / 2 + self.preparing:
                 return passes.one_way(False, self.cost, stopping)
         self.round()
         stopping.stop(Status.TIME_LIMIT)

@@ -41,6 +41,7 @@ __all__ = ["PROVING", "Passes", "Structure", "sent"]
 
 Floats = NDArray[np.float64]
 LARGE = 2**27  # numbers in all messages, both of each pair, from which on those of pairs are stored in fewer bytes
+MANY = 2**22  # numbers in all messages of pairs from which on rounded labels are improved without any preparation
 SAMPLE, FLAT = 4096, 64  # variables of which unary costs are looked at, and how much larger those of pairs may be
 FEWEST = 2**17  # variables from which on two threads prove their parts
 SOME, RING = 2**20, 2**20  # variables of which the proof keeps what it finds; numbers in new messages that it keeps
@@ -288,7 +289,7 @@ class Passes:
     def rounded(self, stopping: Stopping, labels: Elements | None = None) -> tuple[Elements, float]:
         """The labeling by rounding (see `round`), improved by iterated conditional modes, and its energy."""
         labels = self.round(labels)
-        if not self.narrow:
+        if not self.narrow and (self.size < MANY or not self.ends_early):
             return improve(self.f, labels, stopping, "sweep")
         self.network.descend(labels, self.f.evaluate_labels(labels), stopping)
         return labels, self.f.evaluate_labels(labels)
