@@ -87,7 +87,7 @@ class Passing(Contestant):
     def run(self, stopping: Stopping, until: float | None) -> None:
         """A turn; without `until` as many iterations as the size of the tables allows."""
         if self.ascent is None:
-            early = EARLY * self._each + self.parameters.prepared * self.f.n
+            early = EARLY * self._each + 2 * self.parameters.prepared * self.f.n
             if not self.affords(early if self._pairs else BEGIN * self._each, stopping):
                 return
             began = stopping.seconds
