@@ -41,6 +41,7 @@ Labels = NDArray[np.int32]
 # Odd cycles have shares of the time for themselves, each only if they have left no more than this share of the gap.
 TRIALS = ((0.1, 1.0), (0.2, 0.1), (0.3, 0.03))
 SOON = 0.02  # largest share of the time for the first labeling
+LATE = 0.1  # seconds of its preparation above which it waits if they are more than this share
 REFINED = 0.02  # share of the first gap; as long as more is open, regions around the gap wait, then further expansions
 
 
@@ -78,7 +79,7 @@ class HardComponent:
         self.parameters = parameters = parameters or ContestantParameters()
         self.least = trivial_bound(f)
         soon, cost = stopping.child(None if self.limit is None else SOON * self.limit), f.evaluate_labels(labels)
-        if self.limit is None or parameters.prepared * f.n <= SOON * self.limit:
+        if self.limit is None or parameters.prepared * f.n <= max(LATE, SOON * self.limit):
             labels, cost = improve(f, labels, soon, "sweep")
             self._first_ends = not soon.check(cost)  # whether no label of the first labeling alone can be improved
         else:
