@@ -33,7 +33,7 @@ import numpy as np
 
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport INT32_MAX, INT64_MAX
+from libc.stdint cimport INT32_MAX, INT64_MAX, uint32_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 

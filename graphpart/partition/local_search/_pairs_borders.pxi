@@ -217,7 +217,7 @@ cdef void list_border(State* s, element_t a) noexcept nogil:
     for k in range(s.starts[a], s.starts[a + 1]):
         linked = linked_by(s, a, k)
         if linked != NULL and linked.border != CANNOT_GAIN:
-            s.border[s.borders] = Border(k, a, linked.border)
+            s.border[s.borders] = Border(<uint32_t>k, a, linked.border)
             linked.border = <element_t>s.borders
             s.borders += 1
 

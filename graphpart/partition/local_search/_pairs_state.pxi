@@ -43,7 +43,7 @@ cdef struct Linked:
 
 
 cdef struct Border:
-    offset_t pair       # the pair, as an entry of the row of the element
+    uint32_t pair       # the pair, as an entry of the rows, of which there are fewer than 2**32
     element_t element
     element_t next      # entry of the same border, or -1
 
