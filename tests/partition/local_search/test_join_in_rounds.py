@@ -1,5 +1,7 @@
 """Joining in rounds: a naive reference of the rounds, greedy joining of what they leave, any number of threads."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from reference import greedy_joining
@@ -173,3 +175,27 @@ def test_a_time_limit_ends_the_rounds(monkeypatch):
     assert labels is not None
     assert labels.tolist() == canonical(labels).tolist()
     assert labels.max() > gp.partition.greedy_joining(p).labels.max()
+
+
+def large_grid():
+    at = np.arange(740 * 740).reshape(740, 740)
+    u, v = (np.concatenate([x.ravel(), y.ravel()]) for x, y in ((at[:, :-1], at[:-1]), (at[:, 1:], at[1:])))
+    return gp.SetPartition.from_pairs(at.size, (u, v), np.random.default_rng(0).normal(size=len(u)), dense=False)
+
+
+def test_rounds_take_the_memory_of_the_first_rows_again_and_keep_none():
+    p = large_grid()
+    assert p.m >= rounds.MANY
+    tracemalloc.start()
+    assert rounds.join_in_rounds(p, p._tolerance, Stopping()) is not None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert p._neighbours is None
+    assert peak < 90 * p.m  # 74; with rows that are kept, and two more of that size, 101
+
+
+def test_rounds_leave_rows_that_the_problem_has_as_they_are():
+    p = large_grid()
+    before = [array.copy() for array in p._rows().arrays]
+    rounds.join_in_rounds(p, p._tolerance, Stopping())
+    assert all(np.array_equal(a, b) for a, b in zip(before, p._rows().arrays, strict=True))
