@@ -237,6 +237,11 @@ class ConditionalRandomField:
                 f"the conditional random field stopped after {self.n_iter_} iterations: "
                 "rescale the attributes, or raise max_iterations or tol"
             )
+        if self.status_ is Status.TIME_LIMIT:
+            warn(
+                f"the conditional random field stopped at the time limit, after {self.n_iter_} iterations: "
+                "raise time_limit or tol"
+            )
         return self
 
     def _fit_likelihood(self, data: Packed, y: NDArray[np.int32], tolerance: float, stopping: Stopping) -> None:

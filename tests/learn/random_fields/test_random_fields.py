@@ -259,7 +259,8 @@ def test_stopping_and_seeds():
     calls = []
     model = ConditionalRandomField().fit(X, y, callback=lambda s, value: calls.append(value) or len(calls) == 3)
     assert model.status_ == gp.Status.INTERRUPTED and calls == sorted(calls, reverse=True)
-    assert ConditionalRandomField().fit(X, y, time_limit=0).status_ == gp.Status.TIME_LIMIT
+    with pytest.warns(gp.GraphPartWarning, match="stopped at the time limit, after 0 iterations"):
+        assert ConditionalRandomField().fit(X, y, time_limit=0).status_ == gp.Status.TIME_LIMIT
     with pytest.warns(gp.GraphPartWarning, match="stopped after 2 iterations"):
         assert ConditionalRandomField(max_iterations=2).fit(X, y).n_iter_ == 2
     with pytest.raises(ZeroDivisionError):
