@@ -162,7 +162,13 @@ def __getattr__(name: str) -> _Any:
         value = getattr(_import_module(f"graphpart.{_WHERE[name]}"), name)
         globals()[name] = value
         return value
-    raise _NoAttribute(f"module {__name__!r}", name, __all__)
+    raise _NoAttribute(f"module {__name__!r}", name, __all__, _elsewhere)
+
+
+def _elsewhere(name: str) -> str:
+    """The name in the part of the package that has it, as in partition.doubts; empty if none has it."""
+    parts = ("partition", "crf", "records", "metrics", "io", "images")
+    return next((f"{part}.{name}" for part in parts if name in _import_module(f"graphpart.{part}").__all__), "")
 
 
 def __dir__() -> list[str]:

@@ -251,7 +251,8 @@ def ways_of_weights(attribute: object) -> str:
     """The calls for weights of edges, which are similarities or costs; only the user knows which."""
     name = attribute if isinstance(attribute, str) else "weight"
     return (
-        f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join, "
+        f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join (0 if those below 0 "
+        "keep apart), "
         f"SetPartition(G, cost={name!r}) if they keep apart"
     )
 
@@ -263,9 +264,11 @@ class NoAttribute(AttributeError):
     """
 
     def __str__(self) -> str:
-        what, name, of = self.args  # names, or the class that has them
+        what, name, of, *elsewhere = self.args  # names, or the class that has them; a function that finds it elsewhere
         known = dir(of) if isinstance(of, type) else of
         meant = ATTRIBUTES.get(name, "")
+        if found := "".join(find(name) for find in elsewhere):
+            return f"{what} has no attribute {name!r}; did you mean {found}?"
         if meant and (meant in known or not meant.isidentifier()):
             hint = f"; did you mean {meant}?"
         else:

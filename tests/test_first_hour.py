@@ -186,6 +186,7 @@ class TestMessages:
             ("estimators.ChainCRF().predict_proba", "ChainCRF has no .*; did you mean predict_marginals"),
             ("SetPartition.marginals", "no attribute 'marginals'$"),  # those of factor graphs are not there
             ("solv", "module 'graphpart' has no .*; did you mean 'solve'"),
+            ("doubts", "module 'graphpart' has no attribute 'doubts'; did you mean partition.doubts"),
         ],
     )
     def test_an_attribute_that_is_not_there(self, name, message):

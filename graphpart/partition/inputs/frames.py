@@ -179,7 +179,11 @@ def _of_objects(table: Table, value: Hashable) -> NDArray[np.float64]:
                 raise TypeError
             numbers[row] = float(x)
         except (TypeError, ValueError, OverflowError):
-            hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts" if isinstance(x, str) else ""
+            hint = ""
+            if isinstance(x, str) and x.strip().endswith("%"):
+                hint = f"; frame[{value!r}].str.rstrip('%').astype(float) / 100 makes numbers of percentages"
+            elif isinstance(x, str):
+                hint = f"; pandas.to_numeric(frame[{value!r}]) makes numbers of texts"
             raise InvalidProblem(
                 f"column {value!r} does not hold numbers, row {row} has {x!r}: expected a number in each row{hint}"
             ) from None
@@ -294,7 +298,8 @@ def _check_spelling(names: Sequence[str], left: Hashable, right: Hashable) -> No
     made = "".join([".str.casefold()"] * capitals + [".str.strip()"] * spaces)
     warn(
         f"columns {left!r} and {right!r} have {one!r} and {other!r}, which differ in {how} only and are two elements: "
-        f"if they mean one, make them equal, such as by frame[{left!r}]{made}"
+        f"if they mean one, make them equal, such as by "
+        f"frame[{[left, right]!r}].apply(lambda column: column{made})"
     )
 
 

@@ -228,6 +228,9 @@ class TestFrames:
                 make(frame, "a", "a", weight="score")
         with pytest.raises(gp.InvalidProblem, match="row 1 pairs 'ann' with itself"):
             make({"a": ["bob", "ann"], "b": ["ann", "ann"], "score": [1.0, 2.0]}, "a", "b", weight="score")
+        percentages = {"a": ["ann"], "b": ["bob"], "score": ["90%"]}
+        with pytest.raises(gp.InvalidProblem, match=r"'90%': .*; frame\['score'\].str.rstrip\('%'\).astype\(float\)"):
+            make(percentages, "a", "b", probability="score")
         with pytest.raises(gp.InvalidOption, match="no column of values is named: expected one of cost="):
             make(ROWS, "a", "b")
         with pytest.raises(gp.InvalidOption, match="cost and weight given"):

@@ -420,7 +420,7 @@ def test_costs_of_pairs_that_cancel_each_other_are_named():
         (
             ["Ann ", "bob", "ann"],
             "which differ in capitals and spaces only and are two elements: if they mean one, make "
-            "them equal, such as by frame['left'].str.casefold().str.strip()",
+            "them equal, such as by frame[['left', 'right']].apply(lambda column: column.str.casefold().str.strip())",
         ),
         (["Ann", "Bob ", "ann b"], None),
     ],
