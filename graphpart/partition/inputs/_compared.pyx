@@ -12,6 +12,7 @@ from graphpart.machine import side_by_side
 
 cdef enum:
     MANY = 1 << 18  # attracting neighbours from which two threads work
+    LONGER = 16     # times another row: such a row is searched by bisection
 
 
 def compared_near(
@@ -96,19 +97,33 @@ def _compare(
 def with_common(
     const element_t[::1] u, const element_t[::1] v, const offset_t[::1] starts, const element_t[::1] neighbours
 ):
-    """1 for each pair whose elements have a common neighbour in the compressed rows, else 0. O(the rows of all pairs)"""
+    """1 for each pair whose elements have a common neighbour in the compressed rows, else 0. O(the rows of all pairs)
+
+    If one row is much longer, as that of a hub, the entries of the other are searched for in it by bisection.
+    """
     cdef Py_ssize_t k
-    cdef offset_t i, j, last, end
+    cdef offset_t i, j, last, end, low, high
     out = zeros_uint8(u.shape[0])
     cdef uint8_t[::1] common = out
     with nogil:
         for k in range(u.shape[0]):
             i, last = starts[u[k]], starts[u[k] + 1]
             j, end = starts[v[k]], starts[v[k] + 1]
+            if last - i > end - j:
+                i, last, j, end = j, end, i, last
             while i < last and j < end and neighbours[i] != neighbours[j]:     # neighbours ascend in each row
                 if neighbours[i] < neighbours[j]:
                     i += 1
-                else:
+                elif end - j < LONGER * (last - i):
                     j += 1
+                else:
+                    low, high = j + 1, end          # the first entry that is not smaller
+                    while low < high:
+                        j = (low + high) // 2
+                        if neighbours[j] < neighbours[i]:
+                            low = j + 1
+                        else:
+                            high = j
+                    j = low
             common[k] = i < last and j < end
     return out

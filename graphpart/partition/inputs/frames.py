@@ -147,11 +147,11 @@ def pairs_of_table(
             if "" in names and (empty := codes == names.index("")).any():
                 raise InvalidProblem(f"column {name!r} is empty in row {_first(empty)}: expected an identifier")
         if len(kinds) == 1:
-            _check_spelling(cast("Sequence[str]", names), left, right)
+            _check_spelling(cast("Sequence[str]", names), (left, u), (right, v))
         else:
-            _check_kinds(names, left, right)
-    numbers_only: Any = names
-    if kinds == {int, float} and all(float(name).is_integer() for name in numbers_only):  # as one column had nulls
+            _check_kinds(names, (left, u), (right, v))
+    numbers_only: Any = names  # floats if one column had nulls
+    if kinds == {int, float} and all(type(name) is int or name.is_integer() for name in numbers_only):
         names, kinds = list(map(int, numbers_only)), {int}
     if nodes is None:
         if isinstance(names, list) and kinds == {int}:  # of a column of objects, for instance
@@ -248,44 +248,58 @@ def elements_of(frame: Any, name: Hashable | None) -> tuple[list[Hashable], Call
     return names, values_of
 
 
-def _check_kinds(names: Sequence[Hashable], left: Hashable, right: Hashable) -> None:
+def _check_kinds(names: Sequence[Hashable], left: tuple[Hashable, Indices], right: tuple[Hashable, Indices]) -> None:
     """Warn if a number and the text of this number are two identifiers, or texts write numbers in two ways."""
     texts = [name for name in names if isinstance(name, str)]
-    known, written = set(texts), {f"{name:.17g}": name for name in names if isinstance(name, int | float | np.number)}
+    numbers = [name for name in names if isinstance(name, int | float | np.number)]
+    known, written = set(texts), {str(name) if type(name) is int else f"{name:.17g}": name for name in numbers}
     if (text := next((text for text in written if text in known), None)) is not None:
         warn(
-            f"columns {left!r} and {right!r} have both the number {written[text]!r} and the text {text!r}, which are "
-            "two elements: if they mean one, make both columns text, such as frame.astype({...: str})"
+            f"columns {left[0]!r} and {right[0]!r} have both the number {written[text]!r} and the text {text!r}, which "
+            "are two elements: if they mean one, make both columns text, such as frame.astype({...: str})"
         )
         return
-    _check_digits(texts, {**dict(zip(texts, texts, strict=True)), **written}, left, right)
+    _check_digits(names, texts, written, left, right)
 
 
-def _check_digits(texts: Sequence[str], known: Mapping[str, Hashable], left: Hashable, right: Hashable) -> None:
-    """Warn if many texts are a known one but for zeros in front, ".0" at the end, or spaces, as "007" beside 7."""
+def _check_digits(
+    names: Sequence[Hashable],
+    texts: Sequence[str],
+    written: Mapping[str, Hashable],
+    left: tuple[Hashable, Indices],
+    right: tuple[Hashable, Indices],
+) -> None:
+    """Warn if many texts are another one, or a number, but for zeros in front or ".0" at the end, as "007" beside 7.
 
-    def alike(some: Sequence[str]) -> list[tuple[Hashable, str]]:
-        plain = ((DIGITS.sub("", text.strip()), text) for text in some)
-        return [(known[other], text) for other, text in plain if other != text and other in known]
+    Texts with spaces beside a number count, too. `written` has numbers by their texts.
+    """
 
-    if not alike(texts[:: max(1, len(texts) // 2000)]) or len(found := alike(texts)) < max(2, MANY * len(known)):
+    def plain(some: Sequence[str]) -> list[tuple[str, str]]:
+        both = ((DIGITS.sub("", bare := text.strip()), bare, text) for text in some)
+        return [(one, text) for one, bare, text in both if one != bare or (bare != text and one in written)]
+
+    few = {one for one, _ in plain(texts[:: max(1, len(texts) // 2000)])}  # mostly decided by these
+    if few.isdisjoint(texts) and few.isdisjoint(written):
         return
-    some, last = " and ".join(f"{plain!r} beside {text!r}" for plain, text in found[:2]), found[0][1].rstrip()
-    made = (
-        ".str.strip()" if last != found[0][1] else ".str.lstrip('0')" if last[:1] == "0" else ".str.removesuffix('.0')"
-    )
+    known: dict[str, Hashable] = {**dict(zip(texts, texts, strict=True)), **written}
+    found = [(known[one], text) for one, text in plain(texts) if one in known]
+    if len(found) < max(2, MANY * len(known)):
+        return
+    some, first = " and ".join(f"{one!r} beside {text!r}" for one, text in found[:2]), found[0][1]
+    column = left[0] if (left[1] == names.index(first)).any() else right[0]
+    zeros = ".str.lstrip('0')" if first[:1] == "0" else ".str.removesuffix('.0')"
     warn(
-        f"columns {left!r} and {right!r} have {some}: {len(found)} of {len(known)} identifiers differ from "
+        f"columns {left[0]!r} and {right[0]!r} have {some}: {len(found)} of {len(known)} identifiers differ from "
         f"others in how a number is written, and are elements of their own; write them alike if they are the same, "
-        f"such as by frame[{right!r}].astype(str){made}"
+        f"such as by frame[{column!r}].astype(str){zeros if first == first.strip() else '.str.strip()'}"
     )
 
 
-def _check_spelling(names: Sequence[str], left: Hashable, right: Hashable) -> None:
+def _check_spelling(names: Sequence[str], left: tuple[Hashable, Indices], right: tuple[Hashable, Indices]) -> None:
     """Warn if two texts differ in spaces at their ends or in capitals only, or write numbers in two ways."""
     whole = "\n".join(["", *names, ""])
     if "\n0" in whole or ".0\n" in whole:
-        _check_digits(names, dict(zip(names, names, strict=True)), left, right)
+        _check_digits(names, names, {}, left, right)
     if " " not in whole and whole == whole.casefold():  # mostly decided without a look at each name
         return
     alike = list(map(str.strip, map(str.casefold, names)))
@@ -297,9 +311,9 @@ def _check_spelling(names: Sequence[str], left: Hashable, right: Hashable) -> No
     how = " and ".join(["capitals"] * capitals + ["spaces"] * spaces)
     made = "".join([".str.casefold()"] * capitals + [".str.strip()"] * spaces)
     warn(
-        f"columns {left!r} and {right!r} have {one!r} and {other!r}, which differ in {how} only and are two elements: "
-        f"if they mean one, make them equal, such as by "
-        f"frame[{[left, right]!r}].apply(lambda column: column{made})"
+        f"columns {left[0]!r} and {right[0]!r} have {one!r} and {other!r}, which differ in {how} only and are two "
+        f"elements: if they mean one, make them equal, such as by "
+        f"frame[{[left[0], right[0]]!r}].apply(lambda column: column{made})"
     )
 
 

@@ -71,7 +71,11 @@ def test_numbers_on_the_left_and_text_on_the_right():
         ([7, 8, 9], ["007", "008", "1"], r"7 beside '007' and 8 beside '008': 2 of 6 .*\['b'\]\.astype\(str\)\.str\.l"),
         (["7", "8", "9"], ["7.0", "8.0", "7"], r"'7' beside '7\.0' and .*\.str\.removesuffix\('\.0'\)"),
         ([7, 8, 9], ["7 ", "8 ", "x"], r"7 beside '7 ' and .*\.str\.strip\(\)"),
+        (["007", "008", "1"], ["7", "8", "9"], r"'7' beside '007' and .*\['a'\]\.astype\(str\)\.str\.l"),
+        (["a", "b", "0x1"], ["a ", "b ", "c"], r"'a' and 'a ', which differ in spaces only"),
         (["7", "8", "9"], ["007", "x", "1"], None),  # a single one
+        ([10**400, 2, 3], [2.0, 3.0, 4.0], None),
+        ([10**400, 2, 3], ["x", "y", "z"], None),
         (["0", "0.10", "rec-7"], ["00", "x", "rec-007"], None),
         (["010", "020", "030"], ["040", "050", "060"], None),
     ],
@@ -210,9 +214,9 @@ class TestSigns:
 
     def test_common_neighbours(self):
         rng = np.random.default_rng(0)
-        for n in (5, 12, 30):
+        for n, hubs in ((5, 0), (12, 0), (30, 0), (90, 2), (90, 90)):  # the rows of hubs are long
             u, v = np.triu_indices(n, 1)
-            kept = rng.random(len(u)) < 2 / n
+            kept = rng.random(len(u)) < np.where((u < hubs // 2) | (v >= n - hubs // 2), 0.6, 2 / n)
             rows = _pairs.adjacency(n, u[kept].astype(np.int32), v[kept].astype(np.int32))
             matrix = np.zeros((n, n), int)
             matrix[u[kept], v[kept]] = matrix[v[kept], u[kept]] = 1
