@@ -212,6 +212,17 @@ class TestSigns:
                 kept = np.append(np.arange(len(blocks)) % some == 0, np.ones(len(two), bool))
                 assert not turned_signs.by_triangles(gp.SetPartition.from_pairs(300, pairs[kept], costs[kept]))
 
+    def test_triangles_of_few_pairs_are_chance(self):
+        """Of costs without clusters, some 3% had more triangles of pairs that repel."""
+        for seed in range(200):
+            rng = np.random.default_rng(seed)
+            m = (40, 60, 100)[seed % 3]
+            pairs = np.sort(rng.integers(0, m // 2, (2 * m, 2)), axis=1)
+            pairs = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
+            pairs = pairs[rng.permutation(len(pairs))[:m]]
+            p = gp.SetPartition.from_pairs(m // 2, pairs, rng.normal(size=len(pairs)))
+            assert not turned_signs.by_triangles(p), f"seed {seed}"
+
     def test_common_neighbours(self):
         rng = np.random.default_rng(0)
         for n, hubs in ((5, 0), (12, 0), (30, 0), (90, 2), (90, 90)):  # the rows of hubs are long
