@@ -41,7 +41,7 @@ from graphpart.crf.bounds.contestant import ContestantParameters
 from graphpart.crf.branch_and_bound.contestant import Branching
 from graphpart.crf.bucket_elimination.elimination import eliminated_soon, lowered
 from graphpart.crf.certificates.certificate import common_step, fingerprint
-from graphpart.crf.certificates.judging import judge_of_labels
+from graphpart.crf.certificates.judging import is_far, judge_of_labels
 from graphpart.crf.exact_solvers import _min_sum
 from graphpart.crf.exact_solvers.brute_force import FEW, enumerated, labelings
 from graphpart.crf.exact_solvers.linear_functions import NOMINAL, by_integer_program, is_linear
@@ -155,7 +155,8 @@ def auto(
         status = Status.FEASIBLE
         stopping.check(math.inf)
         bound = max(trivial_bound(f), solver.bound)
-        if judge_of_labels(f, labels).meets(bound, f.evaluate_labels(labels)):
+        cost = f.evaluate_labels(labels)
+        if not is_far(f, bound, cost) and judge_of_labels(f, labels).meets(bound, cost):
             status, solver.proven = Status.OPTIMAL, True
     info = {"components": dict(solver.done)}
     r = finish(f, labels, stopping, "auto", status, message=solver.message(), lower_bound=bound, info=info)

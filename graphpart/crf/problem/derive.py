@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,12 +103,13 @@ def _merged(f: Graph, least: int) -> Graph:
         at = np.flatnonzero(arity == k)
         if not len(at):
             continue
-        rows = np.sort(scope[start[at][:, None] + np.arange(k)], axis=1)
-        if f.n**k < 2**63 and _differ(rows @ f.n ** np.arange(k, dtype=np.int64)):
+        columns = _ascending([scope[start[at] + j] for j in range(k)])
+        if f.n**k < 2**63 and _differ(_numbers(columns, f.n)):
             kept.append(at)
             continue
-        order = np.lexsort((at, *rows.T[::-1]))
-        rows, at = rows[order], at[order]
+        keys: list[NDArray[Any]] = [at, *columns[::-1]]
+        order = np.lexsort(keys)
+        rows, at = np.stack(columns, 1)[order], at[order]
         begin = np.flatnonzero(np.r_[True, (rows[1:] != rows[:-1]).any(axis=1)])
         length = np.diff(np.r_[begin, len(at)])
         kept.append(at[begin[length == 1]])
@@ -139,9 +140,29 @@ def _merged(f: Graph, least: int) -> Graph:
     return _like(f, *rows_of(all_start, all_scope, order), *kept_tables)
 
 
+def _ascending(columns: list[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+    """The columns of rows whose entries are sorted, in place of the given ones, which may be overwritten."""
+    for last in range(len(columns) - 1, 0, -1):  # by exchanges of two columns: few columns, many rows
+        for j in range(last):
+            lower = np.minimum(columns[j], columns[j + 1])
+            np.maximum(columns[j], columns[j + 1], out=columns[j + 1])
+            columns[j] = lower
+    return columns
+
+
+def _numbers(columns: list[NDArray[np.int32]], n: int) -> NDArray[np.int64]:
+    """A number for each row of entries below n, with the last column as the most significant digit."""
+    numbers = columns[-1].astype(np.int64)
+    for column in columns[-2::-1]:
+        numbers *= n
+        numbers += column
+    return numbers
+
+
 def _differ(numbers: NDArray[np.int64]) -> bool:
-    """Whether no two numbers are equal."""
-    numbers.sort()
+    """Whether no two numbers are equal; the numbers are sorted in place."""
+    few_runs = np.count_nonzero(numbers[1:] < numbers[:-1]) < 8  # as those of grids: to merge them takes a pass
+    numbers.sort(kind="stable" if few_runs else None)
     return bool((numbers[1:] != numbers[:-1]).all())
 
 
