@@ -134,11 +134,10 @@ class TableReader:
         for line, row in rows:
             for place in places:
                 text = row[place]
-                if [field.strip() for field in row] == self.columns:
-                    raise self._source.error(
-                        line, "the header is repeated: expected it in the first line only, also of tables put together"
-                    )
                 if not _is_number(text, finite):
+                    if [field.strip() for field in row] == self.columns:
+                        told = "the header is repeated: expected it in the first line only, also of tables put together"
+                        raise self._source.error(line, told)
                     found = ascii(text[:40]) if text.strip() else "nothing"
                     name = self.columns[place]
                     raise self._source.error(

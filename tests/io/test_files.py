@@ -271,6 +271,9 @@ def test_a_header_that_is_repeated(rows, tmp_path) -> None:
     table.write_text(one + one.replace("a,b", "a, b"))
     with pytest.raises(gp.FormatError, match=rf"two\.csv:{rows + 2}: the header is repeated: expected it in the first"):
         gp.read(table, left="a", right="b", probability="p")
+    table.write_text("1,2,0.5\n1,2,0.5\n1,3,x\n")  # a row that is as a header of numbers is one
+    with pytest.raises(gp.FormatError, match=r"two\.csv:3: column '0\.5' has 'x'"):
+        gp.read(table, left="1", right="2", probability="0.5")
 
 
 def test_lines_of_quoted_fields() -> None:
