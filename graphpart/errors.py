@@ -251,9 +251,8 @@ def ways_of_weights(attribute: object) -> str:
     """The calls for weights of edges, which are similarities or costs; only the user knows which."""
     name = attribute if isinstance(attribute, str) else "weight"
     return (
-        f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join (0 if those below 0 "
-        "keep apart), "
-        f"SetPartition(G, cost={name!r}) if they keep apart"
+        f"expected SetPartition.from_similarity(G, {name!r}, threshold=...) if large weights join "
+        f"(0 if those below 0 keep apart), SetPartition(G, cost={name!r}) if they keep apart"
     )
 
 

@@ -214,7 +214,7 @@ class _Solver:
         simple = merge(f)
         merged = 0
         if simple.m < f.m:
-            merged = int(np.diff(f.incidence()[0]).max(initial=0)) * int(np.diff(f.scope_start).max(initial=0))
+            merged = int(np.diff(f.incidence()[0]).max(initial=0)) * f._layout().largest_arity
         if simple.has_forbidden:
             small = reduced(simple, (), self.stopping.child(plus=math.inf))
             if small.problem is not simple:  # variables were contracted

@@ -73,7 +73,7 @@ class Passing(Contestant):
         self.ascent: Ascent | None = None
         self._general: bool | None = None
         self._each = parameters.entry * numbers_in(f)  # seconds for an iteration
-        self._pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
+        self._pairs = f._layout().largest_arity <= 2
         self.pace = 1.0  # how many times as long as estimated the first turn took, if longer
         self._resting = math.inf  # the cost at which message passing ended; it continues with a lower cost
 
@@ -299,7 +299,7 @@ class Searching(Contestant):
         self.seed = seed
         self.portfolio: Portfolio | None = None
         self._needs = self.first_round()
-        pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2 < int(f.domains.max(initial=0))
+        pairs = f._layout().largest_arity <= 2 < int(f.domains.max(initial=0))
         self.done = pairs and numbers_in(f) > MOST  # it would take several times the memory of expansion
         self._early: tuple[Future[Portfolio], Stopping] | None = None
         self._within: Stopping | None = None  # of the latest turn

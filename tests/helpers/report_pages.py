@@ -80,3 +80,13 @@ def names_in(page):
 
 def unpacked(packed):
     return np.frombuffer(gzip.decompress(base64.b64decode(packed["gzip"])), np.dtype(packed["dtype"]).newbyteorder("<"))
+
+
+def requested(driver):
+    """The addresses that the pages of a browser have asked for since its log was last read.
+
+    On a slow machine, the log still gets what the browser's own first page (chrome://new-tab-page) asked for.
+    """
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    return [r["request"]["url"] for r in requests if not r["documentURL"].startswith("chrome://")]

@@ -4,7 +4,6 @@ GRAPHPART_SCREENSHOTS=FOLDER keeps a picture of each page, light and dark, wide 
 """
 
 import itertools
-import json
 import os
 import re
 import shutil
@@ -12,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from report_pages import NAMES, hostile_factor_graph, hostile_problem
+from report_pages import NAMES, hostile_factor_graph, hostile_problem, requested
 
 import graphpart as gp
 from graphpart.generate import noisy_image, sparse_random
@@ -156,10 +155,7 @@ def clean(driver, path):
     """No word of complaint, no request, no harm."""
     said = [entry["message"] for entry in driver.get_log("browser") if entry["level"] != "INFO"]
     assert [line for line in said if "willReadFrequently" not in line] == []  # a hint on speed, of Bokeh before 3.7
-    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-    # On a slow machine, the log still gets what the browser's own first page (chrome://new-tab-page) asked for.
-    asked = [r["request"]["url"] for r in requests if not r["documentURL"].startswith("chrome://")]
+    asked = requested(driver)
     assert asked.count(path.as_uri()) >= 1 or not asked
     assert [url for url in asked if url != path.as_uri() and not url.startswith(("data:", "blob:"))] == []
     assert driver.execute_script("return window.harmed === undefined")

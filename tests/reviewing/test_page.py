@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from report_pages import NAMES
+from report_pages import NAMES, requested
 
 import graphpart as gp
 
@@ -121,11 +121,7 @@ def opened(driver, path, width=390):
 def clean(driver, path):
     """No word of complaint, no request, no harm, and nothing beyond the right edge."""
     assert [entry for entry in driver.get_log("browser") if entry["level"] != "INFO"] == []
-    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-    # On a slow machine, the log still gets what the browser's own first page (chrome://new-tab-page) asked for.
-    asked = {r["request"]["url"] for r in requests if not r["documentURL"].startswith("chrome://")}
-    assert {url for url in asked if not url.startswith(("data:", "blob:"))} <= {path.as_uri()}
+    assert {url for url in requested(driver) if not url.startswith(("data:", "blob:"))} <= {path.as_uri()}
     assert driver.execute_script("return window.harmed === undefined")
     assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
 

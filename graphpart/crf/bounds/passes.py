@@ -117,7 +117,7 @@ class Passes:
         self.unary, stands = self._sum_of_unary()
         self.bound, self.certified, self.proving = -math.inf, -math.inf, 0.0
         self.structure = Structure.none()
-        pairs = int(np.diff(f._flat()[1]).max(initial=0)) <= 2
+        pairs = f._layout().largest_arity <= 2
         self.plain = stands and pairs and not f.has_forbidden and not self.exponent
         self.narrow = 0
         if self.plain and self.size >= LARGE and 2.0**-80 < size < 2.0**80:

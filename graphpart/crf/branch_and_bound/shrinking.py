@@ -65,7 +65,7 @@ class Shrunk:
 def shrunk(f: FactorGraph, whole: Wholes, stopping: Stopping) -> Shrunk:
     """The factor graph with integer entries, made smaller where possible."""
     small = f.n + f.m <= LARGEST
-    if not small and np.diff(f.scope_start).max(initial=0) <= 60:  # else variables with one label are left out
+    if not small and f._layout().largest_arity <= 60:  # else variables with one label are left out
         tables = np.where(whole >= FORBIDDEN, np.inf, whole.astype(np.float64))
         return Shrunk(FactorGraph.from_csr(f.domains, f.scope_start, f.scope, tables, None), 0, np.arange(f.n), [], f.n)
     run = _Shrinking(f, whole)

@@ -101,7 +101,7 @@ class Leaves:
 
     def _bounds(self, f: FactorGraph, goal: float, labels: NDArray[np.int32] | None) -> Iterator[Certificate]:
         """Reparametrisations that prove bounds, the quick ones first."""
-        is_binary = bool((f.domains == 2).all()) and int(np.diff(f.scope_start).max(initial=0)) <= 2
+        is_binary = bool((f.domains == 2).all()) and f._layout().largest_arity <= 2
         makers = [self._flow, self._roof] if is_binary else [self._flow]
         if labels is not None or self.heaviest is None:
             makers.append(self._cycles if suits_cycles(f) else self._messages)
